@@ -223,11 +223,6 @@ def held(lock: Any) -> Any:
     return lock
 
 
-def closed(stream: Any) -> Any:
-    stream.close()
-    return stream
-
-
 def marked(stream: Any) -> Any:
     stream.mark = 1
     return stream
@@ -267,7 +262,7 @@ def test_a_state_that_is_none_is_no_value() -> None:
         (closure(), "function with a closure"), (lambda x=1: x, "function without a name in its module"),
         (held(threading.Lock()), "lock"), (held(threading.RLock()), "lock"), (sys.stdout.__class__, None), ([].append, None),
         (types.CodeType.__new__, None), (iter(object, 1).__class__, None), (types.ModuleType("made"), "module"),
-        (compile("1", "", "eval"), "type builtins.code"), (closed(io.StringIO()), "stream that is closed"),
+        (compile("1", "", "eval"), "type builtins.code"),
         (marked(io.BytesIO()), "stream with attributes"), (itertools.count(decimal.Decimal(1)), "counter"), (weakref.ref(int, print), "weak reference that calls back"),
         (sys._getframe(), "frame"), (zlib.compressobj(), "type zlib.Compress"), (types.MethodType(len, 1), "method"),
     ],

@@ -93,7 +93,10 @@ def test_header():
     assert first == "a" and list(rest) == ["b", "c"]
 """
 BODIES = {
-    "unique": ("yield from dict.fromkeys(items)", "yield from sorted(map(str, items))"),
+    "unique": (
+        "seen = {}\n    for item in items:\n        if item not in seen:\n            seen[item] = 1\n            yield item",
+        "yield from dict.fromkeys(items)",
+    ),
     "take": (
         "from itertools import islice\n    return list(islice(items, count))",
         "found = []\n    for item in items:\n        if len(found) == count:\n            break\n        found.append(item)\n    return found",
@@ -109,7 +112,7 @@ BODIES = {
     "header": ("first = next(lines)\n    return first, lines", "return next(lines), iter(list(lines)[:1])"),
 }  # right ones, and wrong ones
 REASONS = {
-    "unique": "behaviour/type", "take": "behaviour/mutation", "merged": "behaviour/return",
+    "unique": "behaviour/return", "take": "behaviour/mutation", "merged": "behaviour/return",
     "checked": "behaviour/return", "header": "behaviour/type",
 }  # fmt: skip
 

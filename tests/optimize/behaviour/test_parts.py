@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import ast
 import importlib
+import io
 import random
 import socket
 import sys
 import time
 import weakref
-from collections import deque
+from array import array
+from collections import OrderedDict, deque
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Optional
@@ -279,6 +281,31 @@ def test_changes_come_back_into_the_same_objects() -> None:
     assert result[0] is inner
     assert result[1][0] is sent[0]
     assert result[2:] == ("text", (1, 2))
+
+
+def test_order_streams_and_buffers_come_back_too() -> None:
+    memory = bytearray(b"abc")
+    order = OrderedDict(a=1, b=2, c=3)
+    order.move_to_end("a")
+    sent = (order, io.StringIO("one\ntwo\n"), io.BytesIO(), array("i", [1]), memoryview(memory)[::2], io.StringIO())
+
+    def change(there):
+        there[0].move_to_end("b")
+        there[0].popitem(last=False)
+        there[1].readline()
+        there[2].write(b"x")
+        there[3].append(2)
+        there[4][1] = 7
+        there[5].close()
+        return there[2]
+
+    result = sent_and_come(sent, change)
+    assert list(order.items()) == [("a", 1), ("b", 2)]
+    assert sent[1].read() == "two\n"
+    assert (sent[2].getvalue(), sent[2].tell(), result) == (b"x", 1, sent[2])
+    assert list(sent[3]) == [1, 2]
+    assert memory == b"ab\x07"
+    assert sent[5].closed
 
 
 def test_slots_and_arrays_come_back_too() -> None:

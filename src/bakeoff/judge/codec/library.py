@@ -248,6 +248,10 @@ def _lock(value: Any) -> Any:
 
 def _stream(cls: Any, state: Any) -> Any:
     made = cls.__new__(cls)
+    if not state:
+        cls.__init__(made)
+        cls.close(made)
+        return made
     cls.__setstate__(made, (*state, None))
     return made
 
@@ -256,10 +260,9 @@ def _stream_rule(name: str) -> None:
     @rule(name, mutable=True, make=_stream)
     def take(value: Any) -> Any:
         cls = type_of(name)
-        try:
-            *state, attributes = cls.__getstate__(value)
-        except ValueError:
-            raise Incomparable("stream that is closed") from None
+        if cls.closed.__get__(value):
+            return ()  # nobody can ask what it held
+        *state, attributes = cls.__getstate__(value)
         if attributes and type(value) is cls:  # those of subclasses are written like anybody's
             raise Incomparable("stream with attributes")
         return tuple(state)

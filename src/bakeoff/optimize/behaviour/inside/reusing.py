@@ -48,7 +48,7 @@ class Reused:
         if writeback.is_table(value):
             return _filled_table(kept, value)
         own = writeback.own_of(kind, self.added)
-        if own and _is_changeable(kind):
+        if own and is_changeable(kind):
             return _with_own(kept, value, own)
         if kept is not value:
             _fill(kept, value)
@@ -70,12 +70,12 @@ def _content(value: Any) -> Any:
     kind: Any = type(value)
     if kind in (list, bytearray, dict, set, deque):
         return value
-    if not _is_changeable(kind) or isinstance(value, type):
+    if not is_changeable(kind) or isinstance(value, type):
         return None
     return object.__getattribute__(value, "__dict__") if kind.__dictoffset__ else None
 
 
-def _is_changeable(kind: Any) -> bool:
+def is_changeable(kind: Any) -> bool:
     """Whether callers can give instances other attributes: not where they are hashed by these, or refuse it."""
     hashed = kind.__hash__ not in (object.__hash__, None)
     return bool(kind.__flags__ & HEAP) and not hashed and kind.__setattr__ is object.__setattr__

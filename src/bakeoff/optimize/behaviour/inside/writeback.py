@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import types
 import weakref
-from collections import deque
+from array import array
+from collections import OrderedDict, deque
 from collections.abc import Container, Iterator, Mapping
 from copy import copy
 from itertools import count
@@ -18,6 +20,9 @@ NAMED = (
     types.UnionType,
 )  # fmt: skip
 BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
+STREAMS = (io.StringIO, io.BytesIO)
+BUFFERS = (*STREAMS, array, memoryview)
+"""What calls change in place though no container and no attribute shows it."""
 READ = 1 << 20
 """Numbers that a call may take of a counter."""
 NATIVE = ("builtins", "itertools", "_collections", "re")
@@ -47,7 +52,7 @@ def nodes(value: Any, added: Mapping[str, Mapping[str, str]] | None = None) -> l
 
 def _changeable(item: Any) -> bool:
     if (
-        isinstance(item, (list, dict, set, bytearray, deque))
+        isinstance(item, (list, dict, set, bytearray, deque, *BUFFERS))
         or _is_array(item)
         or _is_element(item)
         or is_iterator(item)
@@ -149,7 +154,7 @@ def _parts(item: Any, own: Container[str]) -> Iterator[Any]:
         yield item.attrib
         yield from item
     elif isinstance(item, dict):
-        for key in dict.keys(item):
+        for key in _table_of(item).keys(item):
             yield key
             yield dict.__getitem__(item, key)
     elif isinstance(item, (list, tuple, deque)):
@@ -233,10 +238,11 @@ class Restored:
             if ours is not theirs:
                 _advance(ours, theirs)
         elif isinstance(ours, dict):
-            items = [(self.real(key), self.real(value)) for key, value in dict.items(theirs)]
-            dict.clear(ours)
+            table = _table_of(ours)
+            items = [(self.real(key), self.real(value)) for key, value in table.items(theirs)]
+            table.clear(ours)
             for key, value in items:
-                dict.__setitem__(ours, key, value)
+                table.__setitem__(ours, key, value)
         elif isinstance(ours, list):
             list.__setitem__(ours, slice(None), [self.real(item) for item in list.__iter__(theirs)])
         elif isinstance(ours, deque):
@@ -250,6 +256,9 @@ class Restored:
         elif isinstance(ours, bytearray):
             if ours is not theirs:
                 ours[:] = theirs
+        elif isinstance(ours, BUFFERS):
+            if ours is not theirs:
+                _fill_buffer(ours, theirs)
         elif _is_array(ours):
             if ours is not theirs:
                 ours[...] = theirs
@@ -275,6 +284,27 @@ class Restored:
             real = self.real(value)
             if name not in before or before[name] is not real:
                 object.__setattr__(ours, name, real)
+
+
+def _table_of(item: dict[Any, Any]) -> type[dict[Any, Any]]:
+    """The class whose methods read and change a dictionary: `dict` knows nothing of the order of an OrderedDict."""
+    return OrderedDict if isinstance(item, OrderedDict) else dict
+
+
+def _fill_buffer(ours: Any, theirs: Any) -> None:
+    """Give a stream in memory, an `array` or a writable view the content and the place of another."""
+    if isinstance(ours, STREAMS):
+        base: Any = next(kind for kind in STREAMS if isinstance(ours, kind))
+        if theirs.closed:
+            base.close(ours)
+            return
+        base.__setstate__(ours, base.__getstate__(theirs))
+    elif isinstance(ours, array):
+        array.__setitem__(ours, slice(None), theirs)
+    elif not ours.readonly and ours.ndim == 1:
+        ours[:] = theirs
+    elif not ours.readonly and ours.contiguous:
+        ours.cast("B")[:] = theirs.cast("B")
 
 
 def _fill_chance(ours: Any, theirs: Any) -> None:
