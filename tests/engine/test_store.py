@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -357,3 +358,16 @@ def test_root_obeys_the_user_who_called_it_by_sudo(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("SUDO_UID", "4712")
     with pytest.raises(OwnerError):
         ownership.check_owner(tmp_path)
+
+
+def test_looking_whether_a_run_is_owned_keeps_nobody_from_it(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = store.create("r")
+    folder.lock().release()
+    with open(folder.root / "lock") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        monkeypatch.setattr(store_module.time, "sleep", lambda _: fcntl.flock(other, fcntl.LOCK_UN))
+        folder.lock().release()
+        fcntl.flock(other, fcntl.LOCK_SH)
+        monkeypatch.setattr(store_module.time, "sleep", lambda _: None)
+        with pytest.raises(RunBusyError):
+            folder.lock()

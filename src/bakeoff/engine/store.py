@@ -27,6 +27,8 @@ from bakeoff.system.machine import network_file_system, too_few_files
 from bakeoff.system.ownership import check_owner
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+PROBES = 1000
+"""Milliseconds for which somebody may look whether a run is owned, before that counts as owning it."""
 
 
 @dataclass(slots=True)
@@ -110,10 +112,8 @@ class RunFolder:
             f"run {self.id} is being run by {{}}; "
             f"watch it with `bakeoff watch {self.id}`, stop it with `bakeoff cancel {self.id}`"
         )
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as failure:
-            raise RunBusyError(busy.format(self.owner() or "another process")) from failure
+        if not _locked(descriptor):
+            raise RunBusyError(busy.format(self.owner() or "another process"))
         if is_answered(self.root):
             raise RunBusyError(busy.format("another process, though its lock was removed"))
         try:
@@ -329,3 +329,20 @@ def find_project(start: Path) -> Path:
         if folder == home or os.path.lexists(folder / ".git"):
             break
     return start
+
+
+def _locked(descriptor: int) -> bool:
+    """Take a lock; not even while others look whether it is taken (see `RunFolder.alive`) is it another's."""
+    for _ in range(PROBES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            pass
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        time.sleep(0.001)
+    return False
