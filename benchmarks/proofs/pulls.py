@@ -32,7 +32,7 @@ SILENT = ("incomparable", "flaky", "not tried")
 """Reasons that say nothing of it."""
 UNTESTED = "untested"
 """It differs where no test goes, so that either verdict is right."""
-RACE_SECONDS = 10
+RACE_SECONDS = 60
 MOST_SECONDS = 600
 
 

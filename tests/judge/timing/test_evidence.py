@@ -67,9 +67,9 @@ class Steady(random.Random):
         return mu
 
 
-def steady(pairs: int = 15, *, hidden: float = 0.0, **other: Any) -> Evidence:
+def steady(pairs: int = 15, *, hidden: float = 0.0, weights: Weights = WEIGHTS, **other: Any) -> Evidence:
     """The same without noise; `hidden` nanoseconds of each fork of the contender pass and are not reported."""
-    found = Evidence(WEIGHTS)
+    found = Evidence(weights)
     for _ in range(pairs):
         one, two = sample(Steady()), sample(Steady(), **other)
         two.outside += int(hidden)
@@ -88,6 +88,15 @@ def test_processor_time_says_nothing_of_what_waits_less() -> None:
     faster = {"warm": 5_000.0, "cold": 5_000.0, "cpu": 150e-6}  # it takes half the time, and as much of a processor
     assert verdict(**faster) == "tampering"
     assert verdict(**faster, weights=replace(WEIGHTS, waits=True)) == "faster"
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.4, "faster"), (0.6, "tampering")])
+def test_attributes_that_are_made_and_freed_outside_of_calls_are_no_tampering(share: float, found: str) -> None:
+    faster = {"warm": 5_000.0, "cold": 5_000.0, "hidden": share * 5 * COUNT * 5_000.0}
+    for added, expected in ((False, "tampering"), (True, found)):
+        decided = steady(**faster, weights=replace(WEIGHTS, added=added)).decide(FLOOR)
+        assert decided is not None
+        assert decided[0] == expected
 
 
 def test_what_is_faster_is_called_so() -> None:

@@ -240,7 +240,8 @@ class Bench:
     def plan(self, known: Sequence[Known], force: bool, keep_files: bool) -> Plan:
         """A choice of inputs for a phase, and how often each is called."""
         chosen, reuse = choice(known, self.chance), not self.changing
-        return Plan.of(chosen, force, keep_files, self.seconds, waits=self.waits, reuse=reuse)
+        added = bool(self.code.added)
+        return Plan.of(chosen, force, keep_files, self.seconds, waits=self.waits, reuse=reuse, added=added)
 
     def itself(self, plan: Plan, dropped: Mapping[str, int], until: float) -> Calibration:
         """The original against itself: what noise there is. Nine rounds, or fewer where the time is over."""

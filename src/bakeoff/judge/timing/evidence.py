@@ -48,12 +48,14 @@ class Weights:
         heavy: places of those that take a tenth of the total or more.
         waits: the original sleeps or waits, so that processor time says nothing.
         work: nanoseconds of one call on each.
+        added: contenders give instances attributes: these are made and freed outside of the calls.
     """
 
     fresh: Sequence[int]
     heavy: Sequence[int]
     waits: bool
     work: float
+    added: bool = False
 
 
 class Evidence:
@@ -218,8 +220,9 @@ class Evidence:
                 slower = math.exp(-sequence.median)
                 return MIXED, f"input {place}, a heavy one, takes {slower:.3g} times as long"
         clocks = [(self.hidden, "pass"), (self.unseen, "of processor time are used")]
+        share = AGREED if self.weights.added else HIDDEN
         for clock, said in clocks[:1] if self.weights.waits else clocks:  # who waits less uses no less of a processor
-            if clock.low(alpha) > max(HIDDEN * self.gain.median, HIDDEN_LEAST):
+            if clock.low(alpha) > max(share * self.gain.median, HIDDEN_LEAST):
                 least, gain = clock.low(alpha) / 1e3, self.gain.median / 1e3
                 return "tampering", f"at least {least:.0f} us more {said} than it reports, of {gain:.0f} us gained"
         if (remembered := self._remembered()) is not None:

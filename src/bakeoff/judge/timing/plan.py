@@ -73,7 +73,15 @@ class Plan:
 
     @classmethod
     def of(
-        cls, chosen: list[Known], force: bool, keep_files: bool, seconds: float, *, waits: bool, reuse: bool
+        cls,
+        chosen: list[Known],
+        force: bool,
+        keep_files: bool,
+        seconds: float,
+        *,
+        waits: bool,
+        reuse: bool,
+        added: bool = False,
     ) -> Plan:
         """Choose how often each is called, and what counts how much.
 
@@ -84,6 +92,7 @@ class Plan:
             seconds: that a fork may take.
             waits: the original waits by itself.
             reuse: arguments can be used again, as no call changes them.
+            added: contenders give instances attributes.
         """
         work = sum(each.nanoseconds for each in chosen)
         calls = [max(1, min(MOST_CALLS, round(BATCH / each.nanoseconds))) for each in chosen]
@@ -92,6 +101,7 @@ class Plan:
             [place for place, each in enumerate(chosen) if each.nanoseconds >= HEAVY * work],
             waits,
             work,
+            added,
         )
         return cls(chosen, calls, weights, force, keep_files, seconds, reuse, 0 if work >= SINGLE else REPEATS)
 
