@@ -6,15 +6,19 @@ through `type`'s own descriptors, which do not. What belongs to the project is w
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 import types
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from . import wire
 from .encoder import PUT, Encoder
 from .local import is_local, note_class, note_function
 from .wire import Incomparable
+
+Fact = TypeVar("Fact")
 
 _own: Any = type.__dict__
 mro_of = _own["__mro__"].__get__
@@ -68,7 +72,28 @@ def in_library(module: str) -> bool:
     return module.partition(".")[0] in sys.stdlib_module_names
 
 
-def slots_of(cls: type) -> dict[str, Any]:
+def _remembered(find: Callable[[type], Fact]) -> Callable[[type], Fact]:
+    """Memo of a fact about a class, by its identity: to hash it, its metaclass would be asked. Keeps classes alive."""
+    known: dict[int, tuple[type, Fact]] = {}
+
+    @functools.wraps(find)
+    def found(cls: type) -> Fact:
+        entry = known.get(id(cls))
+        if entry is None:
+            entry = known[id(cls)] = cls, find(cls)
+        return entry[1]
+
+    return found
+
+
+@_remembered
+def native_base(cls: type) -> Any:
+    """The lowest base, or the class itself, that is native; None where its instances hold attributes alone."""
+    return next((base for base in mro_of(cls) if base is not object and is_native(base)), None)
+
+
+@_remembered
+def slots_of(cls: type) -> Mapping[str, Any]:
     """The slots of a class, by name; of two of one name the lower class's hides the other, as it does in Python."""
     found = {}
     for base in reversed(mro_of(cls)):
@@ -95,18 +120,9 @@ def dictionary_of(cls: type) -> Any:
     raise Incomparable("object that hides its __dict__")
 
 
-_digests: dict[int, tuple[type, bytes]] = {}
-
-
+@_remembered
 def digest(cls: type) -> bytes:
-    """Digest of the code of a class, lines and documentation left out. Remembered."""
-    known = _digests.get(id(cls))
-    if known is None:
-        known = _digests[id(cls)] = cls, _digest(cls)
-    return known[1]
-
-
-def _digest(cls: type) -> bytes:
+    """Digest of the code of a class, lines and documentation left out."""
     found = hashlib.blake2b(digest_size=8)
     for base in mro_of(cls)[1:]:
         found.update(repr(name_of(base)).encode("utf-8", "surrogatepass"))

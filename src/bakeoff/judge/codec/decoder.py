@@ -13,7 +13,7 @@ from typing import Any
 
 from . import wire
 from .arrays import DTYPE, FUNCTION, SCALAR
-from .classes import dictionary_of, digest, function_digest, is_native, mro_of, name_of, slots_of
+from .classes import dictionary_of, digest, function_digest, mro_of, name_of, native_base, slots_of
 from .instances import SAID, isinstance_of, named_rule
 from .language import GENERAL
 from .library import LISTED, imported
@@ -125,8 +125,8 @@ class _Builder:
 
     def object(self, node: Node) -> Any:
         cls = self.value(node.parts[0])
-        natives = [base for base in mro_of(cls) if base is not object and is_native(base)]
-        made = self.instance(node, cls, natives[0]) if natives else self.note(node, object.__new__(cls))
+        base = native_base(cls)
+        made = self.note(node, object.__new__(cls)) if base is None else self.instance(node, cls, base)
         _fill(made, cls, dict(zip(node.words, self.values(node.parts[2:]), strict=True)))
         if self.added:
             self.complete(made, cls, node.words)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
 from . import wire
 from .arrays import DTYPE, FUNCTION, SCALAR, is_function
-from .classes import attributes_of, dictionary_of, is_native, mro_of, name_of, put_class, put_named, slots_of
+from .classes import (
+    attributes_of,
+    dictionary_of,
+    is_native,
+    mro_of,
+    name_of,
+    native_base,
+    put_class,
+    put_named,
+    slots_of,
+)
 from .encoder import PUT, Encoder, Put, put_pairs
 from .language import general_rule, is_sign
 from .library import ITERATORS, LISTED, Rule, resolved
@@ -75,8 +86,8 @@ def _find(cls: type) -> Put:
     enum = sys.modules.get("enum")
     if enum is not None and any(base is enum.EnumMeta for base in mro_of(type(cls))):
         return _enum
-    natives = [base for base in mro_of(cls) if base is not object and is_native(base)]
-    return _instance(cls, _reader(cls, natives[0]) if natives else None)
+    base = native_base(cls)
+    return _instance(cls, None if base is None else _reader(cls, base))
 
 
 def _reader(cls: type, base: type) -> Any:
@@ -138,7 +149,7 @@ def _instance(cls: type, reader: Any) -> Put:
     return put
 
 
-def _state(value: Any, slots: dict[str, Any], dictionary: Any, skipped: frozenset[str]) -> dict[str, Any]:
+def _state(value: Any, slots: Mapping[str, Any], dictionary: Any, skipped: frozenset[str]) -> dict[str, Any]:
     found = {}
     for name, slot in slots.items():
         try:
