@@ -24,7 +24,8 @@ def jobs(clone: Path) -> Iterator[Job]:
     for number, row in problems(clone).items():
         if not plain[number] or not row["input_generator"].strip():
             continue
-        job = Job(f"enamel:{row['entry_point']}", plain[number][0].encode(), row["entry_point"])
+        # Several problems ask for a function of one name, such as `solve`: the number tells them apart.
+        job = Job(f"enamel:{number}:{row['entry_point']}", plain[number][0].encode(), row["entry_point"])
         if (fitting := _with_inputs(job, row, common)) is not None:
             yield fitting
 

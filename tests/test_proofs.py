@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from pathlib import Path
 
 import pytest
-from benchmarks.enamel import numbers_left_out
+from benchmarks.enamel import jobs, numbers_left_out
 from benchmarks.proofs import algotune, enamel, humaneval, humaneval_problems, humaneval_published, page, pulls
 from benchmarks.proofs.examples import Example, examples
 from benchmarks.proofs.humaneval_strength import Agreement, mutated
@@ -188,6 +189,20 @@ def test_what_stands_for_assertions_is_left_out_of_canonical_code():
 def test_what_enamel_leaves_out_is_left_out():
     assert numbers_left_out("import os\nPROBLEMSET = sorted(set(range(164)) - {2, 23, 160})\n") == [2, 23, 160]
     assert numbers_left_out("") == []
+
+
+def test_problems_that_ask_for_functions_of_one_name_are_told_apart(tmp_path: Path):
+    for folder in ("enam", "dataset", "samples"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "enam" / "datautils.py").write_text("")
+    generator = "def generate_input(size, lid, cid):\n    return (size,)\n"
+    with (tmp_path / "dataset" / "enamel.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ("entry_point", "input_generator", "input_levels"))
+        writer.writeheader()
+        writer.writerows([{"entry_point": "solve", "input_generator": generator, "input_levels": "1 2"}] * 2)
+    codes = [[f"def solve(n):\n    return n + {each}\n"] for each in range(2)]
+    (tmp_path / "samples" / "humaneval-canonical.json").write_text(json.dumps(codes))
+    assert [job.name for job in jobs(tmp_path)] == ["enamel:0:solve", "enamel:1:solve"]
 
 
 def test_inputs_of_a_generator_become_tests_of_the_canonical_code():
