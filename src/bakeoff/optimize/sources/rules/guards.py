@@ -47,6 +47,8 @@ def is_original(subject: Subject, node: ast.AST) -> bool:
         match each:
             case ast.If(test=test, orelse=orelse) if orelse and any(inner is one for one in orelse) and _types(test):
                 return True
+            case ast.IfExp(test=test, orelse=orelse) if inner is orelse and _types(test):
+                return True
             case ast.Try(handlers=[ast.ExceptHandler(type=ast.Name(id="Exception")) as handler], orelse=[_, *_]) if (
                 inner is handler
             ):

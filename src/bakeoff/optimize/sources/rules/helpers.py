@@ -180,34 +180,27 @@ def _renamed(definition: Definition, new: Mapping[str, str]) -> str:
     Raises:
         _UnclearError: where they are used cannot be told for sure.
     """
-    text, own = _text(definition), _own(definition)
-    node = ast.parse(text).body[0]
+    file, own = PythonFile(_text(definition)), _own(definition)
+    node = file.tree.body[0]
     assert isinstance(node, Function)
-    lines = text.splitlines(keepends=True)
     bound = bound_by(*node.body) | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-    places: list[tuple[int, int, str, str]] = []
+    edits: set[tuple[int, int, str]] = set()
     for name, copy in new.items():
-        last = name.rpartition(".")[2]
         found = _places(node, name, own)
         if found and (name in bound or (own and own in bound_by(*node.body))):
             raise _UnclearError
-        length = len(last.encode())
-        places += [(each.end_lineno or 0, (each.end_col_offset or 0) - length, last, copy) for each in found]
-    if definition.qualname in new:
-        line = lines[node.lineno - 1]
-        at = len(line[: line.index(node.name, line.index("def ") + 4)].encode())
-        places.append((node.lineno, at, node.name, new[definition.qualname]))
-    for number, column, old, copy in sorted(set(places), reverse=True):
-        raw, length = lines[number - 1].encode(), len(old.encode())
-        lines[number - 1] = (raw[:column] + copy.encode() + raw[column + length :]).decode()
-    for name, copy in new.items():
-        for each in _places(node, name, own):
+        for each in found:
+            end = file.span(each)[1]
+            edits.add((end - len(name.rpartition(".")[2]), end, copy))
             if isinstance(each, ast.Name):
                 each.id = copy
             else:
                 each.attr = copy
+    if definition.qualname in new:
+        at = file.text.index(node.name, file.text.index("def ", file.span(node)[0]) + 4)
+        edits.add((at, at + len(node.name), new[definition.qualname]))
     node.name = new.get(definition.qualname, node.name)
-    result = "".join(lines)
+    result = file.edited(edits).text
     if ast.dump(ast.parse(result).body[0]) != ast.dump(node):
         raise _UnclearError
     return result

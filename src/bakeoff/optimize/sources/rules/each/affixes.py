@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.guards import is_a
+from bakeoff.optimize.sources.rules.guards import is_a, is_original
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
@@ -18,7 +18,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             case ast.Call(
                 func=func,
                 args=[ast.GeneratorExp(elt=test, generators=[ast.comprehension(ast.Name(id=affix), source, [], 0)])],
-            ) if _is_any(subject, func) and not in_text(subject, node) and not _kept(subject, node):
+            ) if _is_any(subject, func) and not in_text(subject, node) and not is_original(subject, node):
                 for text, condition in _asked(subject, test, affix, source):
                     alone = isinstance(subject.parents[id(node)], ast.Return | ast.Assign)
                     new = f"{text} if {condition} else {subject.code(node)}"
@@ -34,11 +34,6 @@ def _is_any(subject: Subject, func: ast.expr) -> bool:
         )
         return imported and ast.unparse(func) == "builtins.any" and "builtins" not in subject.local
     return isinstance(func, ast.Name) and func.id == "any" and subject.builtin("any")
-
-
-def _kept(subject: Subject, node: ast.expr) -> bool:
-    above = subject.parents[id(node)]
-    return isinstance(above, ast.IfExp) and above.orelse is node
 
 
 def _asked(subject: Subject, test: ast.expr, affix: str, source: ast.expr) -> Iterator[tuple[str, str]]:

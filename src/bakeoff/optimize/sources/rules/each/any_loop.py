@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has
 from bakeoff.optimize.sources.rules.guards import is_original
@@ -96,7 +97,7 @@ def _asked(subject: Subject, node: ast.expr) -> Asked | None:
     return None
 
 
-INNER = (ast.JoinedStr, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+INNER = (ast.JoinedStr, *COMPREHENSIONS)
 """What the names of the loop cannot be changed in, or what looks at them later."""
 
 

@@ -11,13 +11,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import before, in_text, repeating
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import (
-    bound_inside,
-    calm,
-    names_in,
-    same,
-    stored,
-)
+from bakeoff.optimize.sources.rules.facts.syntax import bound_inside, calm, names_in, same, stored
 from bakeoff.optimize.sources.rules.guards import is_a, is_method, looked_up
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 

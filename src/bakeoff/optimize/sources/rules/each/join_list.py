@@ -26,21 +26,19 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         match node:
             case ast.GeneratorExp() | ast.ListComp() if (mapped := _mapped(subject, node)) and _consumed(subject, node):
                 yield from replaced(subject, node, mapped)
-            case ast.Call(func=func, args=[ast.GeneratorExp() as inner, *rest]) if not has(
-                inner, *SUSPENDS
-            ) and not _mapped(subject, inner):
-                start, end = subject.file.span(inner)
-                text = subject.text[start:end]
-                text = text[1:-1] if text.startswith("(") else text
-                if "\n" in text:
-                    text = ast.unparse(inner)[1:-1]
+            case ast.Call(func=func, args=[ast.GeneratorExp() as inner, *rest]) if not _mapped(subject, inner):
+                if has(inner, *SUSPENDS):
+                    continue
+                # The parentheses of an only argument are those of the call.
+                text = f"[{subject.code(inner)[1:-1]}]"
+                alone = not rest and not node.keywords
                 match func:
-                    case ast.Name(id="list") if not rest and not node.keywords and subject.builtin("list"):
-                        yield from replaced(subject, node, f"[{text}]")
+                    case ast.Name(id="list") if alone and subject.builtin("list"):
+                        yield from replaced(subject, node, text)
                     case ast.Name(id=name) if name in WHOLE and subject.builtin(name):
-                        yield from replaced(subject, node, _call(subject, node, f"[{text}]"))
+                        yield from replaced(subject, inner, f"({text})" if alone else text)
                     case ast.Attribute(value=ast.Constant(value=str()), attr="join"):
-                        yield from replaced(subject, node, _call(subject, node, f"[{text}]"))
+                        yield from replaced(subject, inner, f"({text})" if alone else text)
 
 
 def _mapped(subject: Subject, node: ast.GeneratorExp | ast.ListComp) -> str | None:
@@ -54,11 +52,7 @@ def _mapped(subject: Subject, node: ast.GeneratorExp | ast.ListComp) -> str | No
             if name not in QUICK or not subject.builtin(name, "map", "list"):
                 return None
             text = f"map({name}, {subject.code(source)})"
-            if isinstance(node, ast.ListComp):
-                return f"list({text})"
-            return (
-                f"({text})" if subject.text[subject.file.span(node)[0]] == "(" else text
-            )  # those of the call, perhaps
+            return f"list({text})" if isinstance(node, ast.ListComp) else f"({text})"
     return None
 
 
@@ -68,15 +62,6 @@ def _consumed(subject: Subject, node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Constant(), attr=name), args=[first, *_]):
             return isinstance(node, ast.ListComp) or (first is node and name in CONSUMERS)
     return isinstance(node, ast.ListComp)
-
-
-def _call(subject: Subject, node: ast.Call, first: str) -> str:
-    rest = [subject.code(each) for each in node.args[1:]]
-    rest += [
-        f"{each.arg}={subject.code(each.value)}" if each.arg else f"**{subject.code(each.value)}"
-        for each in node.keywords
-    ]
-    return f"{subject.code(node.func)}({', '.join([first, *rest])})"
 
 
 RULE = Rule("join-list", "A generator is resumed for every item; `map` has no frame, a comprehension one.", find)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.guards import is_original
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
@@ -24,15 +25,15 @@ def _rewrite(subject: Subject, node: ast.expr, a: ast.expr, b: ast.expr, m: ast.
     kinds = [subject.kind(each) for each in (a, b, m)]
     small = isinstance(b, ast.Constant) and type(b.value) is int and b.value < 4
     plain = all(isinstance(each, ast.Name | ast.Constant) for each in (a, b, m))
-    above = subject.parents.get(id(node))
-    kept = isinstance(above, ast.IfExp) and above.orelse is node
-    if subject.builtin("pow") and plain and all(each in ("int", None) for each in kinds) and not small and not kept:
+    if is_original(subject, node) or small or not plain or not subject.builtin("pow"):
+        return
+    if all(each in ("int", None) for each in kinds):
         texts = [subject.code(each) for each in (a, b, m)]
         # Also where `int` is said: numbers of numpy are given there.
         unsure = [f"type({text}) is int" for text in texts if text.isidentifier()]
         safe = [f"{texts[1]} >= 0", f"{texts[2]} != 0"]
         text = f"pow({', '.join(texts)}) if {' and '.join([*unsure, *safe])} else {subject.code(node)}"
-        returned = isinstance(above, ast.Return)
+        returned = isinstance(subject.parents.get(id(node)), ast.Return)
         yield from replaced(subject, node, text if returned else f"({text})")
 
 

@@ -6,6 +6,8 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, statement_of
 from bakeoff.optimize.sources.rules.facts.subject import Subject
@@ -74,16 +76,10 @@ def _split(
 
 
 def _compiles(pattern: object, flags: ast.expr | None) -> bool:
-    names = [] if flags is None else [each for each in ast.walk(flags) if not isinstance(each, ast.expr_context)]
-    value = 0
-    for each in names:
-        match each:
-            case ast.Attribute(value=ast.Name(id="re"), attr=attr) if attr in FLAGS:
-                value |= getattr(re, attr)
-            case ast.BinOp(op=ast.BitOr()) | ast.BitOr() | ast.Name(id="re"):
-                pass
-            case _:
-                return False
+    names = [] if flags is None else ast.unparse(flags).split(" | ")
+    if any(not each.startswith("re.") or each[3:] not in FLAGS for each in names):
+        return False
+    value = reduce(or_, (getattr(re, each[3:]) for each in names), 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:

@@ -15,16 +15,11 @@ from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
-    for node in ast.walk(subject.node):
-        if (
-            isinstance(node, ast.For)
-            and isinstance(node.target, ast.Name)
-            and subject.builtin("range", "len", "enumerate")
-        ):
-            bounds = range_of(node.iter)
-            xs = _whole(subject, bounds) if bounds else None
-            if xs is not None and not node.orelse:
-                yield from _rewrite(subject, node, node.target.id, xs)
+    for node in ast.walk(subject.node) if subject.builtin("range", "len", "enumerate") else ():
+        match node:
+            case ast.For(target=ast.Name(id=index), iter=over, orelse=[]) if bounds := range_of(over):
+                if xs := _whole(subject, bounds):
+                    yield from _rewrite(subject, node, index, xs)
 
 
 def _whole(subject: Subject, bounds: list[ast.expr]) -> str | None:
@@ -51,20 +46,13 @@ def _whole(subject: Subject, bounds: list[ast.expr]) -> str | None:
 def _rewrite(subject: Subject, loop: ast.For, index: str, xs: str) -> Iterator[Rewrite]:
     if subject.changed(xs, *loop.body) or index in stored(*loop.body) or {xs, index} & subject.shared:
         return
-    if xs not in subject.local or base(subject.kind(ast.Name(xs, ast.Load()))) in (
-        "dict",
-        "Counter",
-        "defaultdict",
-        "deque",
-    ):
+    items = ast.Name(xs, ast.Load())
+    if xs not in subject.local or base(subject.kind(items)) in ("dict", "Counter", "defaultdict", "deque"):
         return
     reads, others = [], 0
     for node in (each for top in loop.body for each in ast.walk(top)):
         match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Name(id=at), ctx=ast.Load()) if (owner, at) == (
-                xs,
-                index,
-            ):
+            case ast.Subscript(ast.Name(id=owner), ast.Name(id=at), ast.Load()) if (owner, at) == (xs, index):
                 reads.append(node)
             case ast.Name(id=name) if name == index:
                 others += 1
@@ -77,7 +65,7 @@ def _rewrite(subject: Subject, loop: ast.For, index: str, xs: str) -> Iterator[R
     changed[id(loop.target)] = f"{index}, {item}" if others else item
     fast = subject.statements([loop], changed)
     kinds = ("list", "tuple", "str")
-    sure = subject.sure(ast.Name(xs, ast.Load())) in kinds
+    sure = subject.sure(items) in kinds
     yield from checked(subject, [loop], "" if sure else is_a(xs, *kinds), fast)
 
 

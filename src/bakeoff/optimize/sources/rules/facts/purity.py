@@ -194,15 +194,7 @@ class Purity:
             case ast.Attribute(value=ast.Name(id=module), attr=attr) if module in CALM_MODULES:
                 return attr not in CHANGING
             case ast.Attribute(value=ast.Name(id="datetime" | "decimal" | "fractions" | "collections"), attr=attr):
-                return attr in MORE_METHODS | {
-                    "timedelta",
-                    "date",
-                    "datetime",
-                    "Counter",
-                    "Decimal",
-                    "Fraction",
-                    "time",
-                }
+                return attr in MORE_METHODS | CALM_NAMES
             case ast.Attribute(value=ast.Name(id="dict" | "str" | "int" | "float")):
                 return True
             case ast.Attribute(attr=attr):
