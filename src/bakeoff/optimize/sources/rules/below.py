@@ -15,7 +15,8 @@ from bakeoff.optimize.source_code.definitions import locate
 from bakeoff.optimize.source_code.names import bound_by
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import USUAL_METHODS, names_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import USUAL_METHODS, names_in, stored, without_docstring
+from bakeoff.optimize.sources.rules.helpers import above
 from bakeoff.optimize.sources.rules.support import NODES
 
 MOST = 12
@@ -100,14 +101,8 @@ class Below:
 
     def above(self, kept: Iterable[str]) -> list[str]:
         """Those that reach one of them, and these."""
-        found = set(kept)
-        while more := {
-            name
-            for name, subject in self.reached.items()
-            if name not in found and any(called in found for _, called in self.calls(subject))
-        }:
-            found |= more
-        return sorted(found, key=list(self.reached).index)
+        graph = {name: {called for _, called in self.calls(subject)} for name, subject in self.reached.items()}
+        return sorted(above(set(kept), graph), key=list(self.reached).index)
 
     def keep_the_same(self, among: Iterable[str]) -> None:
         """Find the parameters that are one variable of the target in every call."""
@@ -175,9 +170,7 @@ class Below:
         node = copy.deepcopy(subject.node)
         originals = {id(new): old for old, new in zip(ast.walk(subject.node), ast.walk(node), strict=True)}
         replacing = Replacing(self, renamed, originals, subject)
-        body = [replacing.visit(each) for each in node.body]
-        if ast.get_docstring(subject.node, clean=False) is not None:
-            body = body[1:] or [ast.Pass()]
+        body = [replacing.visit(each) for each in without_docstring(node)] or [ast.Pass()]
         defaults = dict(zip(reversed(parameters), reversed(subject.node.args.defaults), strict=False))
         if any(not isinstance(each, ast.Constant) for each in defaults.values()):
             return None

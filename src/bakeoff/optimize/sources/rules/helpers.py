@@ -70,7 +70,7 @@ def with_helpers(source: bytes, qualname: str, names: Sequence[str], improve: Im
     if not changed:
         return source, False
     graph = {name: _called(locate(parsed(source), name), names) for name in (*names, qualname)}
-    needed = _above(changed, graph) & set(names)
+    needed = above(changed, graph) & set(names)
     copied = [name for name in names if name in needed and not _is_private(name.rpartition(".")[2])]
     if not copied:
         return better, False
@@ -87,8 +87,9 @@ class _UnclearError(Exception):
 def _copied(source: bytes, better: bytes, qualname: str, copied: Sequence[str], needed: set[str]) -> bytes:
     """Public helpers as they were, and copies of the better ones that the target calls."""
     target = locate(better, qualname)
-    taken = set().union(*module_names(target.file.text), *(bound_by(*node.body) for _, node, _ in _all(target.file)))
-    taken |= {name.rpartition(".")[2] for name, _, _ in _all(target.file)}
+    every = list(definitions(target.file.tree))
+    taken = set().union(*module_names(target.file.text), *(bound_by(*node.body) for _, node, _ in every))
+    taken |= {name.rpartition(".")[2] for name, _, _ in every}
     new: dict[str, str] = {}
     for name in copied:
         copy = f"_{name.rpartition('.')[2]}"
@@ -105,18 +106,10 @@ def _copied(source: bytes, better: bytes, qualname: str, copied: Sequence[str], 
     text = _renamed(target, new)
     if members:
         for each in reversed(qualname.split(".")[:-1]):
-            text = f"class {each}:\n" + _inside("\n\n".join([*members, text]))
+            body = "\n\n".join([*members, text])
+            text = f"class {each}:\n    {reindented(body, '', '    ', lines_in_strings(body))}"
             members = []
     return apply_definition(found, qualname, "\n\n".join([*functions, text]))
-
-
-def _inside(text: str) -> str:
-    inside = lines_in_strings(text)
-    return "    " + reindented(text, "", "    ", inside)
-
-
-def _all(file: PythonFile) -> list[tuple[str, Function, tuple[ast.ClassDef, ...]]]:
-    return list(definitions(file.tree))
 
 
 def _is_private(name: str) -> bool:
@@ -141,9 +134,9 @@ def _called(definition: Definition, names: Sequence[str]) -> set[str]:
     return {name for name in names if _places(definition.node, name, _own(definition))}
 
 
-def _above(changed: set[str], graph: Mapping[str, set[str]]) -> set[str]:
-    """Those that reach one of `changed`, and these."""
-    found = set(changed)
+def above(sought: set[str], graph: Mapping[str, set[str]]) -> set[str]:
+    """Those that reach one of `sought` in a graph of who calls whom, and these."""
+    found = set(sought)
     while more := {name for name, called in graph.items() if name not in found and called & found}:
         found |= more
     return found

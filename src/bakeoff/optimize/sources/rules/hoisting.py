@@ -106,6 +106,5 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
 
 def _only_read(subject: Subject, node: ast.expr, parent: ast.AST | None) -> bool:
     if isinstance(parent, ast.Call) and node in parent.args:
-        local = stored(subject.node)
-        return not isinstance(parent.func, ast.Attribute) and subject.purity.calm_call(parent, subject.home, local)
+        return not isinstance(parent.func, ast.Attribute) and subject.calm_call(parent)
     return only_looked_at(node, parent) or isinstance(parent, ast.BinOp | ast.If | ast.IfExp | ast.UnaryOp)

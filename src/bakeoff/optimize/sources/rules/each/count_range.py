@@ -41,16 +41,8 @@ def _steady(subject: Subject, loop: ast.While, i: str, bound: ast.expr) -> bool:
     """Whether nothing in the loop changes the number besides the last line, nor its bound."""
     body = loop.body[:-1]
     of = length_of(bound)
-    inner = {
-        id(each)
-        for part in body
-        for one in ast.walk(part)
-        if isinstance(one, ast.For | ast.While)
-        for each in ast.walk(one)
-        if each is not one
-    }
-    again = any(isinstance(each, ast.Continue) and id(each) not in inner for part in body for each in ast.walk(part))
-    if again or i in stored(*body) or {i, of} & subject.shared or i not in subject.local or has(loop, *SUSPENDS):
+    left = has(body, ast.Continue, *SUSPENDS) or has(bound, *SUSPENDS)
+    if left or i in stored(*body) or {i, of} & subject.shared or i not in subject.local:
         return False
     match bound:
         case ast.Constant(value=value):

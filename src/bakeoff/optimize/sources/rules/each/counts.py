@@ -17,16 +17,14 @@ COUNTABLE = {"list", "tuple", None}
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
-    found: dict[tuple[str, int], list[ast.Call]] = {}
+    found: dict[tuple[str, int], tuple[ast.stmt, list[ast.Call]]] = {}
     for node in calls(subject.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=xs)), args=[sought], keywords=[]):
                 place = repeating(subject, node, {xs}) if _countable(subject, node, sought) else None
                 if place is not None and bound_before(subject, xs, place):
-                    found.setdefault((xs, id(place)), []).append(node)
-    for (xs, _), nodes in found.items():
-        place = repeating(subject, nodes[0], {xs})
-        assert place is not None
+                    found.setdefault((xs, id(place)), (place, []))[1].append(node)
+    for (xs, _), (place, nodes) in found.items():
         counts = subject.fresh(f"{xs}_counts")
         changed = {id(each): f"_count({counts}, {subject.code(each.args[0])}, {xs})" for each in nodes}
         yield Rewrite([before(subject, place, f"{counts} = _counted({xs})", changed)])

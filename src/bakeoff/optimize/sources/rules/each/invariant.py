@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bakeoff.optimize.sources.rules.editing_expressions import in_text, repeating
 from bakeoff.optimize.sources.rules.facts.kinds import LAZY, base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS, calm, names_in, stored
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, TEXTS_METHODS, calls, calm, has, names_in, stored
 from bakeoff.optimize.sources.rules.hoisting import Moved, moved, shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
@@ -48,13 +48,7 @@ def _worth(subject: Subject, node: ast.expr) -> bool:
             return all(isinstance(each, ast.Constant) for each in args) and "re" not in subject.local
         case ast.Call():
             return False
-    local = stored(subject.node)
-    kept = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
-    parts = list(ast.walk(node))
-    inner = [each for each in parts if isinstance(each, ast.Call)]
-    return not any(isinstance(each, kept) for each in parts) and all(
-        subject.purity.calm_call(each, subject.home, local) for each in inner
-    )
+    return not has(node, ast.NamedExpr, *SUSPENDS) and all(map(subject.calm_call, calls(node)))
 
 
 def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:

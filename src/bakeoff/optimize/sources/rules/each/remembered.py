@@ -9,7 +9,7 @@ from bakeoff.optimize.sources.rules.editing_expressions import in_text, repeated
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.purity import touched
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, stored
+from bakeoff.optimize.sources.rules.facts.syntax import SCOPES, stored, without_docstring
 from bakeoff.optimize.sources.rules.guards import plain
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
@@ -22,23 +22,16 @@ QUICK_MODULES = {"itertools", "math", "operator"}
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     found: dict[tuple[str, int], list[ast.Call]] = {}
-    for node in ast.walk(subject.node):
+    rest = without_docstring(subject.node)
+    for node in (each for top in rest for each in ast.walk(top)):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[_, *_] as arguments, keywords=[]):
                 inner = any(isinstance(each, SCOPES) and each is not subject.node for each in subject.around(node))
-                fits = _is_function(subject, function) and repeated(subject, node) and not in_text(subject, node)
-                if (
-                    fits
-                    and not inner
-                    and all(_may_be_key(subject, each) for each in arguments)
-                    and _fits(subject, node)
-                ):
+                if inner or in_text(subject, node) or not repeated(subject, node):
+                    continue
+                keys = all(_may_be_key(subject, each) for each in arguments)
+                if keys and _is_function(subject, function) and _fits(subject, node):
                     found.setdefault((ast.unparse(function), len(arguments)), []).append(node)
-    body = subject.node.body
-    doc = body[0] if ast.get_docstring(subject.node, clean=False) is not None else None
-    rest = body[1:] if doc is not None else body
-    if not rest:
-        return
     for (name, _), calls in found.items():
         last = name.rpartition(".")[2]
         local, memo = subject.fresh(f"{last}_once"), subject.fresh(f"{last}_memo")
@@ -77,7 +70,7 @@ def _is_function(subject: Subject, function: ast.expr) -> bool:
 def _fits(subject: Subject, call: ast.Call) -> bool:
     """Whether what is called changes nothing, does more than a look-up, and may give the same object again."""
     purity = subject.purity
-    if not purity.calm_call(call, subject.home, stored(subject.node)) or not shareable(subject, call):
+    if not subject.calm_call(call) or not shareable(subject, call):
         return False
     for name in purity.called(call, subject.home):
         if name in NODES or not purity.works(name):

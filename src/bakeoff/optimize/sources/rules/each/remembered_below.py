@@ -13,6 +13,7 @@ from bakeoff.optimize.sources.rules.below import MOST, Below, arguments, given, 
 from bakeoff.optimize.sources.rules.editing_expressions import repeated
 from bakeoff.optimize.sources.rules.facts.kinds import UNHASHABLE, base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
+from bakeoff.optimize.sources.rules.facts.syntax import without_docstring
 from bakeoff.optimize.sources.rules.guards import plain
 from bakeoff.optimize.sources.rules.hoisting import shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
@@ -39,9 +40,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
         if text is None:
             return
         texts.append(text)
-    body = node.body
-    rest = body[1:] if ast.get_docstring(node, clean=False) is not None else body
-    if rest:
+    if rest := without_docstring(node):
         text = subject.statements(rest, below.in_target())
         yield Rewrite([(rest, "\n".join([*texts, text]))], assumes=below.assumes(needed))
 

@@ -155,20 +155,16 @@ class Purity:
     def reads_of(self, nodes: Sequence[ast.AST], home: str, seen: frozenset[str] = frozenset()) -> set[str]:
         """The same of a piece of a function."""
         found: set[str] = set()
-        for top in nodes:
-            attributes = set()
-            for node in ast.walk(top):
-                match node:
-                    case ast.Attribute(value=ast.Name(id="self") as own, attr=attr):
-                        attributes.add(id(own))
-                        method = f"{home}.{attr}"
-                        found |= self.reads(method, seen) if method in self.functions else {f"self.{attr}"}
-            if any(
-                isinstance(each, ast.Name) and each.id == "self" and id(each) not in attributes
-                for each in ast.walk(top)
-            ):
-                found.add("self.*")
-        return found
+        every = [each for top in nodes for each in ast.walk(top)]
+        attributes = set()
+        for node in every:
+            match node:
+                case ast.Attribute(value=ast.Name(id="self") as own, attr=attr):
+                    attributes.add(id(own))
+                    method = f"{home}.{attr}"
+                    found |= self.reads(method, seen) if method in self.functions else {f"self.{attr}"}
+        own_names = (each for each in every if isinstance(each, ast.Name) and each.id == "self")
+        return found if all(id(each) in attributes for each in own_names) else found | {"self.*"}
 
     def _part(self, node: ast.AST, root: str) -> str:
         """`self.x` of `self.x.y[0]`."""

@@ -231,16 +231,21 @@ class Subject:
         arguments = [each for each in ast.walk(self.node.args) if isinstance(each, ast.arg) and each.arg != "self"]
         given = [each.arg for each in arguments if annotated(each.annotation) not in UNCHANGEABLE]
 
-        return Aliases(self.node, given, self._calm, lambda node: self.sure(node) in UNCHANGEABLE)
+        return Aliases(self.node, given, self.calm_call, lambda node: self.sure(node) in UNCHANGEABLE)
 
-    def _calm(self, call: ast.Call) -> bool:
-        return self.purity.calm_call(call, self.home, self.local)
+    def calm_call(self, call: ast.Call) -> bool:
+        """Whether what is called changes nothing."""
+        return self.purity.calm_call(call, self.home, self.local | self._stored)
+
+    @cached_property
+    def _stored(self) -> set[str]:
+        return stored(self.node)
 
     def changed(self, name: str, *nodes: ast.AST) -> bool:
         """Whether a piece may bind a name again, or change what it holds: by any name, or by handing it on."""
         if name in stored(*nodes) or has(nodes, *SUSPENDS) or self._aliases.changed([name], *nodes):
             return True
-        unknown = [each for node in nodes for each in calls(node) if not self._calm(each)]
+        unknown = [each for node in nodes for each in calls(node) if not self.calm_call(each)]
         handed = [part for call in unknown for each in (*call.args, *call.keywords) for part in _parts(each)]
         return any(isinstance(each, ast.Name) and each.id == name for each in handed)
 
@@ -373,10 +378,8 @@ def _parts(handed: ast.AST) -> Iterator[ast.AST]:
 
 def _sets(statement: ast.stmt, name: str) -> bool:
     match statement:
-        case ast.Assign(targets=[ast.Name(id=found)]):
-            return found == name
-        case ast.Assign(targets=[ast.Tuple(elts=elts)]):
-            return any(isinstance(each, ast.Name) and each.id == name for each in elts)
+        case ast.Assign(targets=[ast.Name() | ast.Tuple() as target]):
+            return name in stored(target)
     return False
 
 

@@ -54,6 +54,11 @@ def bound_inside(node: ast.AST) -> set[str]:
     return stored(*(each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)))
 
 
+def without_docstring(function: Function) -> list[ast.stmt]:
+    """The statements of a function behind its docstring."""
+    return function.body if ast.get_docstring(function, clean=False) is None else function.body[1:]
+
+
 def same(one: ast.AST, other: ast.AST) -> bool:
     """Whether two pieces say the same, besides where they stand."""
     return ast.dump(one) == ast.dump(other)
