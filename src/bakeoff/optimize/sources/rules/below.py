@@ -80,24 +80,8 @@ class Below:
         if changed is None:
             return False
         needed = self.target.purity.reads(name)
-        mine = self.fixed.get((name, "self"), "self") == "self"
-        if mine and "." in name:
-            return not touched(changed, needed) if needed else True
-        return not needed or self.quiet(name)
-
-    def quiet(self, *names: str) -> bool:
-        """Whether the target changes nothing but what it made itself, and attributes that these do not read."""
-        changed = self.target.changes(*self.target.node.body)
-        if changed is None:
-            return False
-        own = self.target.purity.own(self.target.node)
-        reads = {
-            each.attr
-            for name in names
-            for each in ast.walk(self.target.purity.functions[name])
-            if isinstance(each, ast.Attribute)
-        }
-        return all(each in own or (each.startswith("self.") and each[5:] not in reads | {"*"}) for each in changed)
+        mine = "." in name and self.fixed.get((name, "self"), "self") == "self"
+        return not needed or (mine and not touched(changed, needed))
 
     def above(self, kept: Iterable[str]) -> list[str]:
         """Those that reach one of them, and these."""
@@ -181,15 +165,11 @@ class Below:
     def in_target(self) -> dict[int, str]:
         """Changes in the target, by the nodes in whose place they stand."""
         changed: dict[int, str] = {}
-        for call, called in self.calls(self.target):
-            if called not in self.names:
-                continue
+        calls = [call for call, called in self.calls(self.target) if called in self.names]
+        for call in calls:
             outermost: ast.AST = call
             for each in self.target.around(call):
-                found = isinstance(each, ast.Call) and any(
-                    each is one for one, name in self.calls(self.target) if name in self.names
-                )
-                if found or isinstance(each, ast.JoinedStr):
+                if isinstance(each, ast.JoinedStr) or any(each is one for one in calls):
                     outermost = each
             if id(outermost) not in changed:
                 new = copy.deepcopy(outermost)

@@ -96,11 +96,8 @@ def shareable(subject: Subject, node: ast.expr) -> bool:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             changed = subject.changes(*subject.node.body)
             loads = subject.loads.get(name, [])
-            return (
-                changed is not None
-                and name not in changed
-                and all(_only_read(subject, load, subject.parents.get(id(load))) for load in loads)
-            )
+            kept = changed is not None and name not in changed
+            return kept and all(_only_read(subject, load, subject.parents.get(id(load))) for load in loads)
     return False
 
 

@@ -57,9 +57,8 @@ def _bound(each: ast.AST) -> set[str]:
 
 def _keys(subject: Subject, node: ast.Call, place: ast.stmt) -> list[str]:
     """The variables of loops by which the call differs, if each of them is a place of something; none otherwise."""
-    bound = {each.id for each in ast.walk(place) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
     around = [each for each in subject.around(node) if isinstance(each, (ast.For, ast.While, *COMPREHENSIONS))]
-    changing = subject.needs(node) & bound
+    changing = subject.needs(node) & stored(place)
     places = {
         each.slice.id
         for argument in node.args

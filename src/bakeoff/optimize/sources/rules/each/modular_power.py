@@ -25,9 +25,8 @@ def _rewrite(subject: Subject, node: ast.expr, a: ast.expr, b: ast.expr, m: ast.
     kinds = [subject.kind(each) for each in (a, b, m)]
     small = isinstance(b, ast.Constant) and type(b.value) is int and b.value < 4
     plain = all(isinstance(each, ast.Name | ast.Constant) for each in (a, b, m))
-    if is_original(subject, node) or small or not plain or not subject.builtin("pow"):
-        return
-    if all(each in ("int", None) for each in kinds):
+    fits = plain and not small and all(each in ("int", None) for each in kinds)
+    if fits and subject.builtin("pow") and not is_original(subject, node):
         texts = [subject.code(each) for each in (a, b, m)]
         # Also where `int` is said: numbers of numpy are given there.
         unsure = [f"type({text}) is int" for text in texts if text.isidentifier()]

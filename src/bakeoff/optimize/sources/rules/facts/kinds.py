@@ -22,6 +22,7 @@ TEXT_METHODS = {
 UNHASHABLE = {"list", "dict", "set", "Counter", "deque", "defaultdict", "bytearray"}
 LAZY = {"enumerate", "zip", "map", "filter", "iterator", "generator", "Iterator", "Generator"}
 NUMBERS = {"int", "bool", "float"}
+OF_ONE_KIND = {"list", "set", "frozenset", "tuple", "Iterable", "Sequence", "deque"}
 
 
 def base(kind: str | None) -> str | None:
@@ -34,11 +35,7 @@ def element(kind: str | None) -> str | None:
     name = base(kind)
     if name in ("str", "range"):
         return "str" if name == "str" else "int"
-    if (
-        not kind
-        or "[" not in kind
-        or name not in ("list", "set", "frozenset", "tuple", "Iterable", "Sequence", "deque")
-    ):
+    if not kind or "[" not in kind or name not in OF_ONE_KIND:
         return "str" if kind and kind.startswith("dict[str") else None
     inner = kind.partition("[")[2].removesuffix("]")
     if name == "tuple":

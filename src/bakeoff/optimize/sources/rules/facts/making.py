@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, stored
+from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, has, stored
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
@@ -96,10 +96,7 @@ def is_plain(function: Function, name: str) -> bool:
     plain = ast.Constant | ast.JoinedStr | ast.Compare | ast.UnaryOp
     return all(
         isinstance(each, plain)
-        or (
-            isinstance(each, ast.BinOp)
-            and not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(each))
-        )
+        or (isinstance(each, ast.BinOp) and not has(each, ast.List, ast.ListComp))
         or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id not in MAKING)
         for each in values
     )
