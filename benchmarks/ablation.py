@@ -118,7 +118,7 @@ def try_on(job: Job, tallies: Mapping[str, Tally]) -> str:
         tally = tallies[name]
         tally.proposed += bool(each)
         ratios = [least[job.source] / least[source] for source in each if source in equal]
-        if any(outcomes[source].hostile != start.hostile for source in each):
+        if any(outcomes[source].careless(start) for source in each if source in equal):
             tally.careless.append(job.name)
         if any(source not in equal for source in each):
             tally.different.append(job.name)
@@ -126,7 +126,7 @@ def try_on(job: Job, tallies: Mapping[str, Tally]) -> str:
             tally.wins[job.name] = max(ratios)
             best = min((source for source in each if source in equal), key=lambda source: least[source])
             tally.together[job.name] = applied[best]
-            marked = "" if outcomes[best].hostile == start.hostile else " careless"
+            marked = " careless" if outcomes[best].careless(start) else ""
             won.append(f"{name if name != ALL else f'together ({applied[best]})'} {max(ratios):.2f}x{marked}")
         elif ratios:
             tally.lost[job.name] = max(ratios)

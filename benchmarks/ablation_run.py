@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.optimize.rules.hostile import outcome, variants
+from tests.optimize.rules.hostile import MORE_LINES, MOST_LINES, outcome, variants
 
 from bakeoff.judge.codec import Incomparable, encode, parse
 from bakeoff.optimize.context.observed import type_of
@@ -60,14 +60,19 @@ class Job:
 class Outcome:
     """Outcome of one run: digests of results, seconds in the function, types of arguments, what went wrong.
 
-    `hostile` is a digest of what hostile inputs (`tests/optimize/rules/hostile.py`) give; empty where tests are run.
+    `hostile` are digests of what hostile inputs (`tests/optimize/rules/hostile.py`) give: empty ones of calls that go on
+    and on, none where tests are run.
     """
 
     digest: str = ""
     seconds: float = float("inf")
     types: Mapping[str, Sequence[str]] = field(default_factory=dict)
     failure: str = ""
-    hostile: str = ""
+    hostile: Sequence[str] = ()
+
+    def careless(self, original: Outcome) -> bool:
+        """Whether a hostile input that the original comes to an end with gives something else."""
+        return any(one and one != two for one, two in zip(original.hostile, self.hostile, strict=True))
 
 
 def run(job: Job, source: bytes) -> Outcome:
@@ -114,11 +119,11 @@ def _called(job: Job, source: bytes) -> Outcome:
         except Exception as failure:
             result = ("raised", f"{type(failure).__name__}: {failure}")
         results.update(encode((result, given)))
-    hostile = sha256()
-    for given in _hostile(seen):
-        hostile.update(repr(outcome(work, given)).encode())
+    most = MOST_LINES if source == job.source else MORE_LINES
+    given_back = [outcome(work, given, most) for given in _hostile(seen)]
+    hostile = ["" if each is None else sha256(repr(each).encode()).hexdigest() for each in given_back]
     every = [_least(work, call) for call in module.__dict__["CALLS"]]
-    return Outcome(results.hexdigest(), sum(every), _types(job, source, seen), hostile=hostile.hexdigest())
+    return Outcome(results.hexdigest(), sum(every), _types(job, source, seen), hostile=hostile)
 
 
 def _hostile(calls: Sequence[Sequence[Any]]) -> list[list[Any]]:
