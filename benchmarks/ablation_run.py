@@ -60,8 +60,8 @@ class Job:
 class Outcome:
     """Outcome of one run: digests of results, seconds in the function, types of arguments, what went wrong.
 
-    `hostile` are digests of what hostile inputs (`tests/optimize/rules/hostile.py`) give: empty ones of calls that go on
-    and on, none where tests are run.
+    `hostile` are digests of what hostile inputs (`tests/optimize/rules/hostile.py`) give: empty ones of calls that go
+    on and on, none where tests are run.
     """
 
     digest: str = ""
