@@ -123,10 +123,7 @@ class Below:
         changed = self.target.changes(*self.target.node.body)
         if changed is None or name in changed or name not in self.target.local:
             return False
-        bindings = [
-            each for each in ast.walk(self.target.node)
-            if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)
-        ]  # fmt: skip
+        bindings = self.target.bindings(name)
         if name in self.target.parameters:
             return not bindings
         return len(bindings) == 1 and any(

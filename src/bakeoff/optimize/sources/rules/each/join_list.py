@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import CONSUMERS, replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, has
+from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, calls, has
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 WHOLE = {"sorted", "tuple"}
@@ -27,7 +27,7 @@ def find(subject: Subject) -> Iterator[Rewrite]:
             case ast.GeneratorExp() | ast.ListComp() if (mapped := _mapped(subject, node)) and _consumed(subject, node):
                 yield from replaced(subject, node, mapped)
             case ast.Call(func=func, args=[ast.GeneratorExp() as inner, *rest]) if not _mapped(subject, inner):
-                if has(inner, *SUSPENDS):
+                if has(inner, *SUSPENDS) or not _ends_alike(subject, inner):
                     continue
                 # The parentheses of an only argument are those of the call.
                 text = f"[{subject.code(inner)[1:-1]}]"
@@ -39,6 +39,12 @@ def find(subject: Subject) -> Iterator[Rewrite]:
                         yield from replaced(subject, inner, f"({text})" if alone else text)
                     case ast.Attribute(value=ast.Constant(value=str()), attr="join"):
                         yield from replaced(subject, inner, f"({text})" if alone else text)
+
+
+def _ends_alike(subject: Subject, generator: ast.GeneratorExp) -> bool:
+    """Whether nothing that it calls for an item may raise StopIteration, of which a generator makes a RuntimeError."""
+    source = {id(each) for each in calls(generator.generators[0].iter)}
+    return all(id(each) in source or subject.calm_call(each) for each in calls(generator))
 
 
 def _mapped(subject: Subject, node: ast.GeneratorExp | ast.ListComp) -> str | None:

@@ -31,12 +31,7 @@ def _whole(subject: Subject, bounds: list[ast.expr]) -> str | None:
     match bounds[0]:
         case ast.Name(id=name) if name not in subject.parameters:
             made = [n.value for n in ast.walk(subject.node) if isinstance(n, ast.Assign) and name in stored(*n.targets)]
-            others = [
-                n
-                for n in ast.walk(subject.node)
-                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-            ]
-            xs = length_of(made[0]) if len(made) == len(others) == 1 else None
+            xs = length_of(made[0]) if len(made) == len(subject.bindings(name)) == 1 else None
             if xs is None or subject.changed(xs, *subject.node.body):
                 return None
             return xs

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, has, stored
+from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, assignment, has, stored
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
@@ -44,16 +44,13 @@ def fresh(function: Function, classes: Container[str] = ()) -> set[str]:
     """Locals that only ever hold what the function itself made, or what cannot change."""
     bad = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
     for statement in function.body:  # `xs = list(xs)`: from there on it is its own
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _new(value, classes):
-                bad.discard(name)
+        if (made := assignment(statement)) and _new(made[1], classes):
+            bad.discard(made[0])
     good: set[str] = set()
     for node in ast.walk(function):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                (good if _new(value, classes) else bad).add(name)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                (good if _new(value, classes) else bad).add(name)
+            case ast.Assign() | ast.AnnAssign() if made := assignment(node):
+                (good if _new(made[1], classes) else bad).add(made[0])
             case ast.Assign(targets=targets):
                 for target in targets:
                     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):

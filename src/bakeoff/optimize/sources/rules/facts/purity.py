@@ -212,14 +212,10 @@ class Purity:
                     return True
                 case ast.Name(id=found):
                     return found in own
-                case ast.IfExp(body=body, orelse=orelse):
-                    return new(body) or new(orelse)
-                case ast.BoolOp(values=values):
-                    return any(map(new, values))
-                case ast.Tuple(elts=elts):
-                    return any(map(new, elts))
-                case ast.BinOp(left=left, right=right):
-                    return new(left) or new(right)
+                case ast.BoolOp(values=parts) | ast.Tuple(elts=parts):
+                    return any(map(new, parts))
+                case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
+                    return new(one) or new(other)
                 case ast.Call(func=ast.Name(id=called)) if called in MAKING or called in self.classes:
                     return True
                 case ast.Call(func=ast.Attribute(attr="split" | "copy" | "splitlines" | "findall")):

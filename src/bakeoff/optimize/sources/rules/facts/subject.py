@@ -230,7 +230,6 @@ class Subject:
     def _aliases(self) -> Aliases:
         arguments = [each for each in ast.walk(self.node.args) if isinstance(each, ast.arg) and each.arg != "self"]
         given = [each.arg for each in arguments if annotated(each.annotation) not in UNCHANGEABLE]
-
         return Aliases(self.node, given, self.calm_call, lambda node: self.sure(node) in UNCHANGEABLE)
 
     def calm_call(self, call: ast.Call) -> bool:
@@ -293,6 +292,11 @@ class Subject:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    def bindings(self, name: str) -> list[ast.Name]:
+        """Where a name is bound or deleted."""
+        every = (each for each in ast.walk(self.node) if isinstance(each, ast.Name) and each.id == name)
+        return [each for each in every if not isinstance(each.ctx, ast.Load)]
 
     @cached_property
     def parents(self) -> dict[int, ast.AST]:
