@@ -109,7 +109,7 @@ def _section(found: list[tuple[Pull, Tried]]) -> Section:
         f"Right verdicts, of those that were given: {share(right.count(True), len(said))}.",
         f"Nothing was said of {len(found) - len(said)} (incomparable, flaky, or their tests cannot be run here).",
         f"Decided, of those that behave the same: {share(len(same) - len(undecided), len(same))}, "
-        f"at a median load of {busy:.0f} on {os.cpu_count()} cores and {RACE_SECONDS} s of measuring each.",
+        f"at a median load of {busy:.0f} on {os.cpu_count()} cores and at most {RACE_SECONDS} s of measuring each.",
         "`untested`: it differs where no test of then goes, so that neither verdict is wrong.",
     ]
     what = (
