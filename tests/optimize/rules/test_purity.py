@@ -20,6 +20,10 @@ PURE = [
     "def g(text):\n    return datetime.strptime(text, '%Y')",
     "import re\ndef g(text):\n    return re.findall('a', text), dict.fromkeys(text)",
     "def g(xs):\n    return max(xs, key=lambda x: x[0])",
+    "def g(xs):\n    ys = {}\n    for x in xs:\n        ys[x.n] = []\n        ys[x.n].append(x)\n    return ys",
+    "def g(xs):\n    xs = copy.deepcopy(xs)\n    xs[0].append(1)\n    return xs",
+    "def g(xs):\n    xs = [row[:] for row in xs]\n    xs[0].append(1)\n    return xs",
+    "def g(n):\n    rows = [[0] * n for _ in range(n)]\n    rows[0][0] = 1\n    rows[1].append(n)\n    return rows",
 ]
 IMPURE = [
     "def g(xs):\n    xs.append(1)",
@@ -45,6 +49,16 @@ IMPURE = [
     "@register\ndef g(x):\n    return x",
     "def h(x):\n    print(x)\ndef g(x):\n    return h(x)",
     "def g(xs):\n    (x for x in xs).send(1)",
+    "def g(xs):\n    xs.append(1)\n    xs = list(xs)\n    return xs",
+    "def g(xs):\n    xs = list(xs)\n    xs[0].append(1)\n    return xs",
+    "def g(xs):\n    xs = [row[:] for row in xs]\n    xs[0][0].append(1)\n    return xs",
+    "def g(xs):\n    xs = [xs.pop()]\n    return xs",
+    "def g(xs):\n    ys = xs[:]\n    ys[0].append(1)\n    return ys",
+    "def g(xs):\n    ys = {1: xs}\n    ys[1][0] = 2\n    return ys",
+    "def g(x):\n    ys = [x]\n    ys[0].n += 1\n    return ys",
+    "seen = [[]]\ndef g(x):\n    ys = list(seen)\n    ys[0].append(x)\n    return ys",
+    "def h(x):\n    return x\ndef g(x):\n    ys = [h(x)]\n    ys[0].append(1)\n    return ys",
+    "def g(xs):\n    ys = []\n    def add(ys):\n        ys.append(1)\n    return list(map(add, xs))",
 ]
 
 

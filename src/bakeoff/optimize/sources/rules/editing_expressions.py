@@ -58,14 +58,16 @@ def before(subject: Subject, statement: ast.stmt, new: str, changed: Mapping[int
 
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
+"""Statements that compute one value, and change nothing before it is there."""
 
 
 def repeating(
     subject: Subject,
     node: ast.AST,
     names: set[str],
-    alters: Callable[[ast.stmt], bool] | None = None,
-    holds: Callable[[ast.stmt], bool] = lambda _: True,
+    alters: Callable[[ast.AST], bool] | None = None,
+    kinds: tuple[type[ast.stmt], ...] = (ast.stmt,),
 ) -> ast.stmt | None:
     """The outermost statement that computes `node` again and again while none of `names` changes; None where none is.
 
@@ -75,12 +77,12 @@ def repeating(
         subject: the function.
         node: what is computed.
         names: what it depends on.
-        alters: whether a loop may change that; if left out, as far as its text tells.
-        holds: whether what a statement's own comprehensions compute may stand before it.
+        alters: whether a piece may change that; if left out, as far as its text tells.
+        kinds: statements before which it may stand what their own comprehensions compute.
     """
 
-    def changes(loop: ast.stmt) -> bool:
-        return any(subject.changed(name, loop) for name in names) if alters is None else alters(loop)
+    def changes(piece: ast.AST) -> bool:
+        return any(subject.changed(name, piece) for name in names) if alters is None else alters(piece)
 
     found: ast.stmt | None = None
     again = False
@@ -107,7 +109,7 @@ def repeating(
                 return found
             found, again = each, False
         if again and isinstance(each, ast.stmt):
-            if not holds(each):
+            if not isinstance(each, kinds) or changes(child if isinstance(each, SIMPLE) else each):
                 return found
             found, again = each, False
         child = each

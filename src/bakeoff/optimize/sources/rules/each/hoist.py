@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, in_text, loops_around, repeating
+from bakeoff.optimize.sources.rules.editing_expressions import COMPREHENSIONS, SIMPLE, in_text, loops_around, repeating
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import names_in, stored
 from bakeoff.optimize.sources.rules.hoisting import Moved, moved
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 Lookup = ast.Attribute | ast.Subscript
+INNER = (ast.Lambda, *COMPREHENSIONS)
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
@@ -48,17 +49,14 @@ def _is_steady(subject: Subject, node: Lookup) -> bool:
 
 def _place(subject: Subject, node: Lookup) -> ast.stmt | None:
     """The outermost loop in which nothing that it goes through changes."""
-    needed = subject.needs(node)
-    place = repeating(subject, node, names_in(node), lambda loop: not subject.leaves(loop, needed))
-    simple = isinstance(place, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr)
-    found = place if simple and isinstance(node, ast.Attribute) and place is not None else None
-    if found is None and any(isinstance(each, (ast.Lambda, *COMPREHENSIONS)) for each in subject.around(node)):
-        return None
-    for loop in loops_around(subject, node):
-        if names_in(node) & stored(loop) or not subject.leaves(loop, needed):
-            break
-        found = loop
-    return found
+    needed, names = subject.needs(node), names_in(node)
+
+    def alters(piece: ast.AST) -> bool:
+        return bool(names & stored(piece)) or not subject.leaves(piece, needed)
+
+    inner = any(isinstance(each, INNER) for each in subject.around(node))
+    silent = inner and (isinstance(node, ast.Subscript) or loops_around(subject, node))
+    return None if silent else repeating(subject, node, names, alters, SIMPLE)
 
 
 def _name(node: Lookup) -> str:

@@ -62,7 +62,7 @@ def _rewrite(subject: Subject, scan: Scan, test: ast.expr) -> Iterator[Rewrite]:
         return
     steady = names_in(*theirs) - mine | {root}
 
-    def alters(place: ast.stmt) -> bool:
+    def alters(place: ast.AST) -> bool:
         changed = any(subject.changed(each, place) for each in steady if "." not in each)
         if root != name:
             changed = changed or touched(subject.changes(place), {root})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from bakeoff.optimize.sources.rules.editing_expressions import in_text, repeating
+from bakeoff.optimize.sources.rules.editing_expressions import SIMPLE, in_text, repeating
 from bakeoff.optimize.sources.rules.facts.kinds import LAZY, base
 from bakeoff.optimize.sources.rules.facts.subject import Subject
 from bakeoff.optimize.sources.rules.facts.syntax import SUSPENDS, TEXTS_METHODS, calls, calm, has, names_in, stored
@@ -13,7 +13,6 @@ from bakeoff.optimize.sources.rules.hoisting import Moved, moved, shareable
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 WORK = {"sum", "sorted", "set", "frozenset", "list", "tuple", "dict", "len", "str", "max", "min", "any", "all"}
-SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr, ast.AugAssign, ast.For)
 COMPUTED = (ast.Call, ast.ListComp, ast.SetComp, ast.DictComp)
 
 
@@ -59,14 +58,14 @@ def _place(subject: Subject, node: ast.expr) -> ast.stmt | None:
         return None
     texts = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not subject.pure_functions(node)
 
-    def alters(place: ast.stmt) -> bool:
+    def alters(place: ast.AST) -> bool:
         if not needed or needed & stored(place):
             return bool(needed)
         if texts and all(not isinstance(each, ast.Attribute | ast.Subscript) for each in _owner(node)):
             return any(subject.changed(each, place) for each in needed)
         return not subject.leaves(place, needed)
 
-    return repeating(subject, node, needed, alters, lambda place: isinstance(place, SIMPLE) and not alters(place))
+    return repeating(subject, node, needed, alters, (*SIMPLE, ast.For))
 
 
 def _owner(node: ast.expr) -> Iterator[ast.AST]:

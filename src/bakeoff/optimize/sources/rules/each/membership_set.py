@@ -73,7 +73,7 @@ def _place(subject: Subject, node: ast.Compare, right: ast.Name | ast.Attribute)
     assert isinstance(right.value, ast.Name)
     owner, part = right.value.id, f"{right.value.id}.{right.attr}"
 
-    def alters(place: ast.stmt) -> bool:
+    def alters(place: ast.AST) -> bool:
         changed = subject.changes(place)
         return owner in stored(place) or touched(changed, {part}) or owner in (changed or ())
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from bakeoff.optimize.sources.rules.editing_expressions import replaced
 from bakeoff.optimize.sources.rules.facts.subject import Subject
-from bakeoff.optimize.sources.rules.facts.syntax import is_number, plain_for, range_of, same, stored
+from bakeoff.optimize.sources.rules.facts.syntax import is_number, range_of, same, stored
 from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 
 def find(subject: Subject) -> Iterator[Rewrite]:
     """The places where it fits."""
     for loop in ast.walk(subject.node):
-        if not isinstance(loop, ast.For) or not plain_for(loop) or subject.read_outside(stored(loop.target), [loop]):
+        if not isinstance(loop, ast.For) or loop.orelse or subject.read_outside(stored(loop.target), [loop]):
             continue
         bounds = range_of(loop.iter)
         if bounds is None or len(bounds) != 2 or not is_number(bounds[0], 2) or not subject.builtin("range", "max"):
@@ -34,9 +34,7 @@ def _divides(n: str, d: str) -> ast.expr:
 
 def _only_says_so(body: list[ast.stmt]) -> bool:
     match body:
-        case [ast.Return(value=ast.Constant())]:
-            return True
-        case [ast.Assign(targets=[ast.Name()], value=ast.Constant())]:
+        case [ast.Return(value=ast.Constant())] | [ast.Assign(targets=[ast.Name()], value=ast.Constant())]:
             return True
         case [ast.Assign(targets=[ast.Name()], value=ast.Constant()), ast.Break()]:
             return True

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.making import FILLING, MUTATORS, is_number
+from bakeoff.optimize.sources.rules.facts.making import FILLING, MUTATORS, is_number, renewed
 from bakeoff.optimize.sources.rules.facts.syntax import TEXTS_METHODS, names_in
 
 GIVEN, IN_GIVEN = "*", "*in"
@@ -18,8 +18,9 @@ GIVEN, IN_GIVEN = "*", "*in"
 PLAIN = TEXTS_METHODS | {
     "len", "int", "float", "str", "bool", "repr", "ord", "chr", "abs", "hash", "isinstance", "any", "all", "range",
     "round", "divmod", "hex", "bin", "print", "join", "format", "count", "index", "find", "startswith", "endswith",
+    "deepcopy",
 }  # fmt: skip
-"""Functions and methods whose results hold nothing that can change."""
+"""Functions and methods whose results hold nothing that others hold, too, and that can change."""
 COPIES = {"list", "tuple", "set", "frozenset", "sorted", "dict", "reversed", "iter", "deque", "copy", "values", "keys"}
 PAIRS = {"zip", "enumerate", "items"}
 ADDING = FILLING | {"append", "add", "insert", "appendleft", "setdefault"}
@@ -46,22 +47,29 @@ class Aliases:
         self._calm, self._plain = calm, plain
         self._above: dict[str, str] = {}
         self._inside: dict[str, str] = {IN_GIVEN: IN_GIVEN, GIVEN: IN_GIVEN}
-        self._unite([GIVEN, *given])
+        new = list(renewed(function))
+        self._old = {id(each) for name, value in new for each in ast.walk(value) if getattr(each, "id", "") == name}
+        self._unite([GIVEN, *({*given} - {name for name, _ in new})])
         self._names = names_in(function)
         for node in ast.walk(function):
             self._flow(node)
 
     def changed(self, names: Iterable[str], *nodes: ast.AST, deep: bool = False) -> bool:
         """Whether a piece may change, by any name, what these names hold; `deep`: or what lies in it."""
+        return self._held_by((each for node in nodes for each in changed_by(node, self._calm)), names, deep)
+
+    def given(self, nodes: Iterable[ast.expr]) -> bool:
+        """Whether one of these expressions may give what callers hold, or what lies in it."""
+        return self._held_by(nodes, [GIVEN], deep=True)
+
+    def _held_by(self, nodes: Iterable[ast.expr], names: Iterable[str], deep: bool) -> bool:
         sought: set[str] = set()
         waiting = [self._find(each) for each in names]
         while waiting:
             if (one := self._find(waiting.pop())) not in sought:
                 sought.add(one)
                 waiting += [self._inside[one]] if deep and one in self._inside else []
-        return any(
-            self._find(key) in sought for node in nodes for each in self._changed(node) for key in self._held(each)
-        )
+        return any(self._find(key) in sought for each in nodes for key in self._held(each))
 
     def alone(self, name: str) -> bool:
         """Whether no other name, and nothing that anything else holds, may be what a name holds."""
@@ -124,7 +132,7 @@ class Aliases:
         """The classes of what an expression may give."""
         match node:
             case ast.Name(id=name):
-                return [name]
+                return [GIVEN if id(node) in self._old else name]
             case ast.Subscript(value=value, slice=ast.Slice()) | ast.Starred(value=value):
                 return [self._new(node, [self._part(each) for each in self._held(value)])]
             case ast.Attribute(value=value) | ast.Subscript(value=value):
@@ -184,21 +192,18 @@ class Aliases:
             self._unite([self._part(key), *parts])
         return key
 
-    def _changed(self, top: ast.AST) -> Iterator[ast.expr]:
-        """What a piece changes by storing to it, or by a method."""
-        for node in ast.walk(top):
-            match node:
-                case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
-                    yield value
-                case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
-                    yield value
-                case ast.AugAssign(target=target, value=value) if not (
-                    isinstance(value, ast.Constant) or is_number(value)
-                ):
-                    yield target
-                case ast.Call(func=ast.Attribute(value=ast.Name(id="heapq" | "bisect")), args=[first, *_]):
-                    yield first
-                case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in FILLING:
-                    yield first
-                case ast.Call(func=ast.Attribute(value=value)) if not self._calm(node):
-                    yield value
+
+def changed_by(top: ast.AST, calm: Callable[[ast.Call], bool]) -> Iterator[ast.expr]:
+    """What a piece changes by storing to it, or by a method; `calm`: whether what is called changes nothing."""
+    for node in ast.walk(top):
+        match node:
+            case ast.Attribute(value, ctx=ctx) | ast.Subscript(value, ctx=ctx) if not isinstance(ctx, ast.Load):
+                yield value
+            case ast.AugAssign(target=target, value=value) if not (isinstance(value, ast.Constant) or is_number(value)):
+                yield target
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="heapq" | "bisect")), args=[first, *_]):
+                yield first
+            case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in FILLING:
+                yield first
+            case ast.Call(func=ast.Attribute(value=value)) if not calm(node):
+                yield value

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from bakeoff.optimize.sources.rules.facts.syntax import stored
+
 if TYPE_CHECKING:
     from bakeoff.optimize.sources.rules.facts.subject import Subject
 
@@ -153,7 +155,7 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
         kinds.add(None)
     for node in ast.walk(subject.node):
         match node:
-            case ast.Assign(targets=targets, value=value) if _binds(name, targets):
+            case ast.Assign(targets=targets, value=value) if name in stored(*targets):
                 plain = len(targets) == 1 and isinstance(targets[0], ast.Name)
                 kinds.add(kind_of(value, subject, depth + 1) if plain else None)
             case ast.AnnAssign(target=ast.Name(id=found), annotation=annotation, value=value) if found == name:
@@ -163,10 +165,10 @@ def _variable(name: str, subject: Subject, depth: int) -> str | None:
                 before = next((kind for kind in kinds if kind), None)
                 kinds.add(_operation(op, before, kind_of(value, subject, depth + 1)) if len(kinds) == 1 else None)
             case ast.For(target=target, iter=source) | ast.comprehension(target=target, iter=source):
-                if name in {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}:
+                if name in stored(target):
                     kinds.add(_item(name, target, source, subject, depth))
             case ast.With(items=items) | ast.AsyncWith(items=items):
-                if any(each.optional_vars and _binds(name, [each.optional_vars]) for each in items):
+                if any(each.optional_vars and name in stored(each.optional_vars) for each in items):
                     kinds.add(None)
             case ast.NamedExpr(target=ast.Name(id=found), value=value) if found == name:
                 kinds.add(kind_of(value, subject, depth + 1))
@@ -188,14 +190,6 @@ def _item(name: str, target: ast.expr, source: ast.expr, subject: Subject, depth
                 return "int"
             return element(kind_of(values, subject, depth + 1)) if isinstance(second, ast.Name) else None
     return None
-
-
-def _binds(name: str, targets: list[ast.expr]) -> bool:
-    return any(
-        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
-        for target in targets
-        for each in ast.walk(target)
-    )
 
 
 def annotated(annotation: ast.expr | None) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from bakeoff.optimize.source_code.definitions import Function
-from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, assignment, has, stored
+from bakeoff.optimize.sources.rules.facts.syntax import CALM, CALM_METHODS, assignment, calm, has, names_in, stored
 
 CALM_MODULES = {"math", "re", "json", "string", "bisect", "statistics", "unicodedata", "textwrap", "cmath", "copy"}
 """Modules whose functions change nothing that they are given; but for the ones in `CHANGING`."""
@@ -43,27 +43,35 @@ MUTATORS = {
 def fresh(function: Function, classes: Container[str] = ()) -> set[str]:
     """Locals that only ever hold what the function itself made, or what cannot change."""
     bad = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-    for statement in function.body:  # `xs = list(xs)`: from there on it is its own
-        if (made := assignment(statement)) and _new(made[1], classes):
-            bad.discard(made[0])
+    bad -= {name for name, _ in renewed(function, classes)}
     good: set[str] = set()
-    for node in ast.walk(function):
+    for node in (each for top in function.body for each in ast.walk(top)):
         match node:
+            case ast.arg(arg=name):  # of a function inside
+                bad.add(name)
             case ast.Assign() | ast.AnnAssign() if made := assignment(node):
                 (good if _new(made[1], classes) else bad).add(made[0])
             case ast.Assign(targets=targets):
                 for target in targets:
                     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                         for one, value in zip(target.elts, node.value.elts, strict=False):
-                            if isinstance(one, ast.Name):
-                                (good if _new(value, classes) else bad).add(one.id)
+                            new = isinstance(one, ast.Name) and _new(value, classes)
+                            (good if new else bad).update(stored(one))
                     else:
                         bad |= stored(target)
             case ast.For(target=target) | ast.comprehension(target=target) | ast.NamedExpr(target=target):
                 bad |= stored(target)
-            case ast.ExceptHandler(name=str(name)):
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 bad.add(name)
     return good - bad
+
+
+def renewed(function: Function, classes: Container[str] = ()) -> Iterator[tuple[str, ast.expr]]:
+    """Names that get something new before anything else is done with them, and that: `xs = list(xs)`."""
+    for at, statement in enumerate(function.body):
+        made, earlier = assignment(statement), names_in(*function.body[:at])
+        if made and made[0] not in earlier and _new(made[1], classes) and calm(made[1], calls=CALM_NAMES):
+            yield made
 
 
 def _new(value: ast.expr, classes: Container[str]) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from bakeoff.optimize.source_code.definitions import Function, definitions
+from bakeoff.optimize.sources.rules.facts.aliases import Aliases, changed_by
 from bakeoff.optimize.sources.rules.facts.making import (
     CALM_MODULES,
     CALM_NAMES,
@@ -140,7 +141,7 @@ class Purity:
         if name not in self._writes:
             self._writes[name] = set()  # as long as it is not known, for those that call each other
             node, home = self.functions[name], name.rpartition(".")[0]
-            changed = None if node.decorator_list else self.changes(node.body, node, home)
+            changed = None if node.decorator_list or self._reaches_given(name) else self.changes(node.body, node, home)
             own = set() if changed is None else changed - fresh(node, self.classes)
             known = changed is not None and all(each.startswith("self.") for each in own)
             self._writes[name] = own if known else None
@@ -249,7 +250,21 @@ class Purity:
         if changed is None:
             return False
         making, own = name.endswith(".__init__"), self.own(node)
-        return all(each in own or (making and each.startswith("self.")) for each in changed)
+        alone = all(each in own or (making and each.startswith("self.")) for each in changed)
+        return alone and not self._reaches_given(name)
+
+    def _reaches_given(self, name: str) -> bool:
+        """Whether a function may change what others hold through a container of its own: a copy has their items."""
+        node, home = self.functions[name], name.rpartition(".")[0]
+        own, local = self.own(node), stored(*node.body)
+
+        def calm(call: ast.Call) -> bool:
+            return not self.called(call, home) and self.calm_call(call, home, local)
+
+        changed = [each for each in changed_by(node, calm) if not isinstance(each, ast.Name) and _root(each) in own]
+        outside = [each for each in self.tree.body if isinstance(each, ast.Assign | ast.AnnAssign)]
+        given = stored(*outside) | {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+        return bool(changed) and Aliases(node, given, calm, lambda _: False).given(changed)
 
     def _makes(self, owner: ast.ClassDef) -> bool:
         """Whether making an object of a class does nothing but that."""

@@ -19,7 +19,7 @@ CALM_METHODS = {
     "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "count", "index", "find", "get", "keys", "values",
     "items", "copy", "join", "format", "bit_length", "union", "intersection", "difference", "encode", "zfill",
     "capitalize", "splitlines", "partition", "rpartition", "most_common", "total_seconds", "isoformat",
-    "weekday", "date",
+    "weekday", "date", "deepcopy",
 }  # fmt: skip
 """Methods that change nothing where they are those of built-in types."""
 
@@ -76,18 +76,14 @@ SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
 
 def calm(*nodes: ast.AST, calls: Iterable[str] = ()) -> bool:
     """Whether evaluating this changes nothing and always gives the same, as long as values are of ordinary types."""
-    for node in nodes:
-        for each in ast.walk(node):
-            if isinstance(each, (ast.NamedExpr | ast.Lambda | ast.Starred, SUSPENDS)):
-                return False
-            if isinstance(each, ast.Call):
-                match each.func:
-                    case ast.Name(id=name) if name in CALM or name in calls:
-                        pass
-                    case ast.Attribute(attr=attr) if attr in CALM_METHODS:
-                        pass
-                    case _:
-                        return False
+    for each in (inner for node in nodes for inner in ast.walk(node)):
+        match each:
+            case ast.Call(func=ast.Name(id=name)) if name in CALM or name in calls:
+                continue
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in CALM_METHODS:
+                continue
+        if isinstance(each, (ast.Call, ast.NamedExpr, ast.Lambda, ast.Starred, *SUSPENDS)):
+            return False
     return True
 
 
@@ -134,11 +130,6 @@ def is_number(node: ast.AST, value: int) -> bool:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=found)):
             return type(found) is int and -found == value
     return False
-
-
-def plain_for(statement: ast.AST) -> bool:
-    """Whether this is a `for` without `else`."""
-    return isinstance(statement, ast.For) and not statement.orelse
 
 
 def range_of(node: ast.expr) -> list[ast.expr] | None:
