@@ -57,7 +57,6 @@ def _bound(each: ast.AST) -> set[str]:
 
 def _keys(subject: Subject, node: ast.Call, place: ast.stmt) -> list[str]:
     """The variables of loops by which the call differs, if each of them is a place of something; none otherwise."""
-    around = [each for each in subject.around(node) if isinstance(each, (ast.For, ast.While, *COMPREHENSIONS))]
     changing = subject.needs(node) & stored(place)
     places = {
         each.slice.id
@@ -65,7 +64,7 @@ def _keys(subject: Subject, node: ast.Call, place: ast.stmt) -> list[str]:
         for each in ast.walk(argument)
         if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Name)
     }
-    looped = set().union(*map(_bound, around))
+    looped = set().union(*map(_bound, subject.around(node)))
     targets = [
         target
         for each in ast.walk(place)

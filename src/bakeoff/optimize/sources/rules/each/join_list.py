@@ -12,8 +12,6 @@ from bakeoff.optimize.sources.rules.rule import Rewrite, Rule
 
 WHOLE = {"sorted", "tuple"}
 """Functions that look at no item before they have all, as `join` does."""
-
-
 QUICK = {
     "int", "str", "float", "len", "ord", "chr", "abs", "repr", "bool", "tuple", "list", "sorted", "sum", "max", "min",
 }  # fmt: skip

@@ -112,6 +112,8 @@ class Aliases:
                 self._bind(target, [self._part(each) for each in self._held(source)])
             case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
                 self._bind(target, [GIVEN, *self._held(value)])
+            case ast.Yield(value=ast.expr() as value) | ast.YieldFrom(value=value):
+                self._unite([GIVEN, *self._held(value)])
             case ast.Call():
                 self._held(node)
 

@@ -328,7 +328,8 @@ class Subject:
         """Whether `name` is read after an error broke the loop off: it must hold then what it held before."""
         previous: ast.AST = loop
         for node in self.around(loop):
-            if isinstance(node, ast.Try | ast.TryStar) and previous in node.body:
+            loud = isinstance(node, ast.With) and not any("suppress" in ast.unparse(each) for each in node.items)
+            if isinstance(node, ast.Try | ast.TryStar | ast.With) and not loud and previous in node.body:
                 inside = {id(each) for statement in node.body for each in ast.walk(statement)}
                 if any(id(load) not in inside for load in self.loads.get(name, [])):
                     return True

@@ -13,7 +13,6 @@ CALM = {
     "dict", "any", "all",
 }  # fmt: skip
 """Built-in functions that change nothing, as long as what they are given is of built-in types."""
-
 CALM_METHODS = {
     "lower", "upper", "strip", "lstrip", "rstrip", "split", "startswith", "endswith", "replace", "title", "casefold",
     "isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "count", "index", "find", "get", "keys", "values",
@@ -22,8 +21,6 @@ CALM_METHODS = {
     "weekday", "date", "deepcopy",
 }  # fmt: skip
 """Methods that change nothing where they are those of built-in types."""
-
-
 TEXTS_METHODS = {
     "lower", "upper", "strip", "lstrip", "rstrip", "split", "title", "casefold", "replace", "splitlines", "encode",
 }  # fmt: skip
