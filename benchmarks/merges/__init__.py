@@ -18,7 +18,7 @@ from bakeoff.plan.merge.rules import Rules
 from bakeoff.plan.merge.rules.resolution import Resolution
 from bakeoff.reader.reading import end_idle
 from benchmarks.merges.cases import Case, cases
-from benchmarks.merges.trials import trials
+from benchmarks.merges.trials import try_merges
 from benchmarks.merges.verdict import Verdict, judge
 
 GOAL_RESOLVED, GOAL_WRONG, GOAL_SECONDS = 0.40, 0.005, 1.0
@@ -66,14 +66,19 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 def _try(paths: Sequence[Path], python: str, most: int) -> int:
     """Print the tests that a merge of the rules breaks; exit status 1 when there is one."""
-    merges = tests = broken = 0
+    merges = tests = broken = unable = 0
     for path in paths:
         print(f"\n{path}", flush=True)
-        for trial in islice(trials(path, python), most):
-            said = ", ".join(trial.broken) or "none broken"
-            print(f"  {trial.merge[:10]} {', '.join(trial.files)}: {trial.passed} pass, {said}", flush=True)
+        for trial in islice(try_merges(path, python), most):
+            named = f"  {trial.merge[:10]} {', '.join(trial.files)}"
+            if not trial.passed:
+                print(f"{named}: none of its tests passes here", flush=True)
+                unable += 1
+                continue
+            print(f"{named}: {trial.passed} pass, {', '.join(trial.broken) or 'none broken'}", flush=True)
             merges, tests, broken = merges + 1, tests + trial.passed, broken + bool(trial.broken)
     print(f"\n{merges} merges, {tests} tests that pass on what people made; merges with broken ones: {broken}")
+    print(f"{unable} more merges say nothing: their tests do not pass here as people made them")
     return 1 if broken else 0
 
 

@@ -30,7 +30,7 @@ class Trial:
     Attributes:
         merge: the commit that people made.
         files: the Python files that were in conflict.
-        passed: how many of the touched tests pass on what people made.
+        passed: how many of the touched tests pass on what people made; none where they cannot be run here.
         broken: those of them that fail, twice, on what the rules made; or files of tests that it cannot collect.
     """
 
@@ -40,8 +40,8 @@ class Trial:
     broken: tuple[str, ...]
 
 
-def trials(clone: Path, python: str) -> Iterator[Trial]:
-    """The merges of a clone whose touched tests can be run by `python`, the newest first.
+def try_merges(clone: Path, python: str) -> Iterator[Trial]:
+    """The merges of a clone that touch tests, each with what these gave when run by `python`; the newest first.
 
     Touched are files of tests in conflict, and those that are named after a module in conflict. Other files than
     Python's that are not resolved are taken from what people made.
@@ -58,10 +58,10 @@ def trials(clone: Path, python: str) -> Iterator[Trial]:
         ):
             _write(git, merge, {}, Path(theirs))
             passed, failed = _outcomes(python, Path(theirs), tests)
-            if not passed:
-                continue
-            _write(git, made.tree, files, Path(ours))
-            broken = _outcomes(python, Path(ours), tests)[1] - failed
+            broken: set[str] = set()
+            if passed:
+                _write(git, made.tree, files, Path(ours))
+                broken = _outcomes(python, Path(ours), tests)[1] - failed
             if broken:
                 broken &= _outcomes(python, Path(ours), tests)[1]
             named = tuple(path for path in files if path.endswith(".py"))
