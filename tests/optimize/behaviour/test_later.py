@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 import types
@@ -229,6 +230,18 @@ def test_how_far_a_lazy_result_reads_an_iterator_is_seen_at_its_first_item() -> 
     assert list(left) == [1, 2]
     ahead = asked(late(lambda items: (item for item in [*unique(items)])), iter([1, 1, 2]))[2][3][0][0]
     assert list(ahead) == []
+
+
+def test_a_generator_that_fails_when_it_is_made_once_more_gives_what_it_gave() -> None:
+    times = itertools.count()
+
+    def fails_once(items: Iterator[int]) -> Iterator[int]:
+        if next(times) == 1:
+            raise ValueError
+        yield from items
+
+    kind, message, found = asked(late(fails_once), iter([1, 2]))
+    assert (kind, message, list(found[0])) == ("return", LAZY, [1, 2])
 
 
 def test_an_instance_or_table_that_is_shared_is_handed_out_changed() -> None:

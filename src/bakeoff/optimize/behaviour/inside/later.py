@@ -9,6 +9,8 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, MappingView
+from contextlib import suppress
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -80,16 +82,16 @@ class LateReader:
         Where arguments are iterators: what was left in them at the first item, too.
         """
         result, _, given = self.made(call)
-        first = []
         try:
-            first.append(next(result))
+            first = [next(result)]
         except Exception as failure:
             return (type(failure),)
         disturb(given)
         if not any(map(writeback.is_iterator, writeback.nodes(given))):
             return (first, result)
         ahead, _, left = self.made(call)
-        next(ahead, None)
+        with suppress(Exception):
+            next(ahead)
         return first, result, left
 
 
@@ -105,7 +107,7 @@ def _top(result: Any) -> list[Any]:
     """A result, and the first items of a tuple, list or dict."""
     if type(result) in (tuple, list):
         return [result, *result[:FIRST]]
-    return [result, *list(result.values())[:FIRST]] if type(result) is dict else [result]
+    return [result, *islice(result.values(), FIRST)] if type(result) is dict else [result]
 
 
 def _is_view(value: Any) -> bool:

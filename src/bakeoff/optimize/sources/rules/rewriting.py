@@ -89,9 +89,10 @@ def _edit(file: PythonFile, block: list[ast.stmt], row: tuple[int, int], spans: 
         start, prefix = begin + len(lead.rstrip()), f"\n{indentation}"
     stop = end + len(tail)
     pieces = {at: file.text[slice(*file.span(block[at]))] for at in range(row[0], row[1] + 1)}
+    comments = _comments(file)
     for first, last, new in spans:
         place = range(file.span(block[first])[0], stop if last == row[1] else file.span(block[last])[1])
-        kept = [text for at, text in _comments(file) if at in place and text not in new] if new else []
+        kept = [text for at, text in comments if at in place and text not in new] if new else []
         text = "\n".join([*kept, new])
         pieces |= dict.fromkeys(range(first, last + 1), "")
         pieces[first] = reindented(text, "", indentation, lines_in_strings(f"{text}\n"))
